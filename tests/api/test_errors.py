@@ -111,7 +111,7 @@ def test_python_code_that_needs_a_value_is_data_dependent():
     ("function", "problem", "fix"),
     [
         (lambda x: x.grad, "`.grad` cannot be captured: the gradient of a tensor changes from "
-         "step to step", "use `.detach()`"),
+         "step to step", "read it where you call the function"),
         (lambda x: x.sum().backward(), "`backward()` cannot be captured",
          "call it outside, on the result, or use `torch.autograd.grad` here"),
         (lambda x: x.data_ptr(), "the address of a tensor is not part of a program",
@@ -131,7 +131,7 @@ def test_a_call_that_would_not_mean_the_same_is_refused(function, problem, fix):
 def test_a_seed_drawn_from_the_system_is_refused():
     error = refusal(UnsupportedCall, lambda x: x + torch.seed(), torch.ones(2))
     assert error.problem == ("the state of the random generator is read or set inside a program")
-    assert error.fix == "do it around the call"
+    assert error.fix == "do it outside, before or after the call"
 
 
 @pytest.mark.slow
@@ -213,7 +213,7 @@ def generated(x):
 def test_a_generator_that_leaves_the_program_is_refused():
     error = refusal(CaptureError, generated, torch.ones(1))
     assert error.problem == "a generator is returned or kept outside"
-    assert error.fix == "return a list of its items, or its state"
+    assert error.fix == "return what it produces, such as a list of its items"
 
 
 @torch.library.custom_op("stator_tests::twice", mutates_args=())

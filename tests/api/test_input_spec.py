@@ -82,7 +82,7 @@ def test_a_spec_without_dimensions_cannot_be_unbatched():
     with pytest.raises(SpecMismatch) as caught:
         InputSpec([], "int64").unbatch()
     assert said(caught.value) == (
-        "[ST301] InputSpec([], 'int64') has no dimension to take away\n"
+        "[ST301] InputSpec([], 'int64') has no dimension to remove\n"
         "  fix: unbatch a spec with at least one dimension"
     )
 

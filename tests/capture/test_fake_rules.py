@@ -117,9 +117,7 @@ def test_an_op_that_depends_on_data_is_described_for_any_size(function, tmp_path
 
 
 def test_several_least_squares_at_once_are_refused():
-    with pytest.raises(
-        stator.StatorError, match="`lstsq` of several problems at once is not supported"
-    ):
+    with pytest.raises(stator.StatorError, match="`lstsq` of a batch of matrices is not supported"):
         stator.to_static(lambda a, b: torch.linalg.lstsq(a, b).solution)(
             torch.randn(2, 4, 3), torch.randn(2, 4, 1)
         )

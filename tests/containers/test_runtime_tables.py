@@ -124,7 +124,7 @@ def test_sets_and_dicts_of_a_run_are_compared():
 
 def test_the_order_of_a_captured_set_is_refused_by_its_text():
     error = refusal(UnsupportedCall, lambda n: list(seen(n)), ONE)
-    assert error.problem == "the order of a set with data-dependent items is not that of Python"
+    assert error.problem == "a set with data-dependent items cannot be iterated in Python order"
     assert error.fix == "loop over `sorted(...)` of it, or use a list"
 
 

@@ -42,5 +42,5 @@ def test_what_depends_on_more_than_the_capture_knows_is_refused(code):
     with pytest.raises(UnsupportedCall) as caught:
         stator.to_static(code)(X.clone())
     assert caught.value.problem == (
-        "an operator has a tensor and a numpy array of another dtype, or an array on its left"
+        "an operator combines a tensor with a numpy array of another dtype or on its left"
     )

@@ -56,7 +56,7 @@ def test_too_few_items_for_the_named_ones_are_refused_by_the_run():
 def test_library_functions_cannot_take_them():
     error = refusal(UnsupportedCall, lambda n: math.hypot(*grown(n)), torch.tensor(2))
     assert error.problem == "`*` unpacks a list of data-dependent length"
-    assert error.fix == "pass the list itself"
+    assert error.fix == "pass the list itself, if the function takes one, or use a loop"
 
 
 def test_items_are_printed_to_a_file_one_by_one():

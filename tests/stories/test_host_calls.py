@@ -240,7 +240,7 @@ def test_saving_refuses_calls_of_python_if_asked_to(tmp_path):
     with pytest.raises(UnsupportedCall) as caught:
         stator.save(f, tmp_path / "f", [stator.InputSpec([2])], host_calls="refuse")
     assert (caught.value.problem, caught.value.fix) == (
-        "`Logger.info` is called by each run, and a saved model cannot call Python",
+        "`Logger.info` is called in every run, and a saved model cannot call Python",
         "call it outside of the model, and pass its result",
     )
 

@@ -109,5 +109,5 @@ def test_a_saved_model_has_no_random_numbers_of_python(tmp_path):
             input_spec=[stator.InputSpec((2,), torch.float32)],
         )  # fmt: skip
     assert caught.value.problem == (
-        "`random.random` is called by each run, and a saved model cannot call Python"
+        "`random.random` is called in every run, and a saved model cannot call Python"
     )

@@ -648,6 +648,8 @@ def fails_at_the_end(x):
 
 def test_an_exit_stack_whose_callback_raises_is_refused_before_anything_is_called():
     CLOSED.clear()
-    with pytest.raises(StatorError, match="an ExitStack may be left by an error"):
+    with pytest.raises(
+        StatorError, match="an exception may leave the `with` block of an ExitStack"
+    ):
         stator.to_static(fails_at_the_end)(X[0])
     assert CLOSED == []

@@ -277,7 +277,7 @@ def _drop_host_calls(captured: CaptureResult, *, refuse: bool) -> None:
         if refuse or number in needed:
             call = captured.host_calls[number]
             raise UnsupportedCall(
-                f"`{call.name}` is called by each run, and a saved model cannot call Python",
+                f"`{call.name}` is called in every run, and a saved model cannot call Python",
                 at=call.place, fix="call it outside of the model, and pass its result",
             )  # fmt: skip
     if made:

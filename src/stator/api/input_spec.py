@@ -24,7 +24,8 @@ class InputSpec:
 
     A size may also be a name: it is dynamic too, and sizes with the same name must be equal in all
     arguments of a call. `ranges` maps such names to the smallest and the largest size, or None for
-    no bound. Each run checks both.
+    no bound. Each run checks both. `stop_gradient=False` means that the program is captured for a
+    tensor that requires gradients.
 
     >>> InputSpec(["batch", 784], "float32", "image", ranges={"batch": (1, 64)})
     InputSpec(['batch', 784], 'float32', name='image', ranges={'batch': (1, 64)})
@@ -50,19 +51,19 @@ class InputSpec:
 
     @classmethod
     def from_tensor(cls, tensor: torch.Tensor, name: builtins.str | None = None) -> InputSpec:
-        """The spec that exactly this tensor fits."""
+        """A spec with the shape and dtype of `tensor`; all sizes are fixed."""
         return cls(tuple(tensor.shape), tensor.dtype, name, not tensor.requires_grad)
 
     @classmethod
     def from_numpy(
         cls, array: numpy.ndarray[Any, Any], name: builtins.str | None = None
     ) -> InputSpec:
-        """The spec that exactly this array fits."""
+        """A spec with the shape and dtype of `array`; all sizes are fixed."""
         return cls(array.shape, str(array.dtype), name)
 
     @staticmethod
     def int(name: builtins.str | None = None, *, optional: builtins.bool = False) -> ScalarSpec:
-        """A Python int (of 64 bits) that each call gives; or None, if it is optional.
+        """A spec for a Python int (of 64 bits); with `optional=True`, None is accepted, too.
 
         >>> InputSpec.int("n")
         InputSpec.int('n')
@@ -71,28 +72,28 @@ class InputSpec:
 
     @staticmethod
     def float(name: builtins.str | None = None, *, optional: builtins.bool = False) -> ScalarSpec:
-        """A Python float that each call gives; or None, if it is optional."""
+        """A spec for a Python float; with `optional=True`, None is accepted, too."""
         return ScalarSpec("float", name, optional)
 
     @staticmethod
     def bool(name: builtins.str | None = None, *, optional: builtins.bool = False) -> ScalarSpec:
-        """True or False, which each call gives; or None, if it is optional."""
+        """A spec for a Python bool; with `optional=True`, None is accepted, too."""
         return ScalarSpec("bool", name, optional)
 
     @staticmethod
     def str(name: builtins.str | None = None, *, optional: builtins.bool = False) -> ScalarSpec:
-        """A Python string that each call gives; or None, if it is optional."""
+        """A spec for a Python string; with `optional=True`, None is accepted, too."""
         return ScalarSpec("str", name, optional)
 
     def batch(self, size: Size) -> InputSpec:
-        """This spec with one more dimension in front."""
+        """A copy of this spec with `size` as an additional first dimension."""
         return self._with_shape((size, *self.shape))
 
     @user_facing
     def unbatch(self) -> InputSpec:
-        """This spec without its first dimension."""
+        """A copy of this spec without its first dimension."""
         if not self.shape:
-            raise SpecMismatch(f"{self!r} has no dimension to take away",
+            raise SpecMismatch(f"{self!r} has no dimension to remove",
                                fix="unbatch a spec with at least one dimension")  # fmt: skip
         return self._with_shape(self.shape[1:])
 

@@ -133,7 +133,7 @@ class _SideBySide:
             return
         if problem:
             raise ExportError(
-                f"ONNX Runtime does not do what the program does ({self.file.name}): {problem}",
+                f"ONNX Runtime behaves differently from the program ({self.file.name}): {problem}",
                 fix="report it as a bug in Stator, or save without onnx=True",
             )
         self.equal += 1

@@ -201,7 +201,7 @@ def _least_squares(
 ) -> tuple[torch.Tensor, ...]:
     """Of one problem; whether there are residuals depends on the rank."""
     if a.dim() != 2:
-        raise UnsupportedCall("`lstsq` of several problems at once is not supported",
+        raise UnsupportedCall("`lstsq` of a batch of matrices is not supported",
                               fix="solve them one by one")  # fmt: skip
     solution = _like((a.shape[1], *b.shape[1:]), a, b)
     residuals = _like((fresh(),), a, b)

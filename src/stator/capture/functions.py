@@ -143,7 +143,7 @@ class CapturedFunction:
         raise LoopStateChanged(
             f"`{self.label}` calls itself, and the types that it takes or returns never settle "
             f"(it returns {name_of(self.gives)})",
-            fix="give every path of it the same dtype, rank and structure",
+            fix="take and return the same dtype, rank and structure on every path",
         )  # fmt: skip
 
     def _record(self, body: Callable[[object], object]) -> None:

@@ -384,7 +384,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
             if reshaped and (self.depth or any(isinstance(s, torch.SymInt) for s in shape)):
                 raise UnsupportedCall(
                     f"`{name}` changes the shape of a tensor in place, where it is data-dependent",
-                    fix="use the form without the underscore",
+                    fix="use the out-of-place op, without the underscore",
                 )
         return result
 
@@ -430,7 +430,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         kept = [output for output in outputs if output is not None]
         if len(kept) != len(outputs):
             raise UnsupportedCall(f"`{name}` gives a tensor that may be absent",
-                                  fix="report this op")  # fmt: skip
+                                  fix="report it as a bug in Stator")  # fmt: skip
         self.emit(name, args, values, attributes=kwargs)
         for output, value in zip(kept, values, strict=True):
             self._bind_result(output, value)

@@ -33,7 +33,8 @@ def reshape_in_place(
     view = RESHAPED[name]
     was_empty = any(size == 0 for size in args[0].shape if isinstance(size, int))
     if view is None and not was_empty:
-        raise UnsupportedCall(f"`{name}` of a tensor that is not empty", fix="make a new tensor")
+        raise UnsupportedCall(f"`{name}` of a tensor that is not empty is not supported",
+                              fix="create a new tensor of that shape")  # fmt: skip
     with recorder.quiet():
         result = func(*args, **kwargs)
     value = recorder.new_value(recorder.tensor_type(result))

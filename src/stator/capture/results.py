@@ -225,8 +225,10 @@ class Results:
             inner = self._structure_of(found.contents)
             return shape.Conversion(found.name, found.convert, (inner,))
         if isinstance(value, CannotLeave):
-            raise CaptureError(f"{with_article(value.what)} is returned or kept outside",
-                               fix="return a list of its items, or its state")  # fmt: skip
+            raise CaptureError(
+                f"{with_article(value.what)} is returned or kept outside",
+                fix="return what it produces, such as a list of its items",
+            )
         entry = RETURNED.of(value)
         if entry is None:
             raise _refused(type(value).__name__)

@@ -106,7 +106,7 @@ def _characters(recorder: Recorder, text: CapturedText) -> Indexed:
 def _keys(recorder: Recorder, table: Staged) -> Indexed:
     """The keys of a dict of the program, in their order; a set has none that a run could have."""
     if isinstance(table, StagedSet):
-        raise UnsupportedCall("the order of a set with data-dependent items is not that of Python",
+        raise UnsupportedCall("a set with data-dependent items cannot be iterated in Python order",
                               fix="loop over `sorted(...)` of it, or use a list")  # fmt: skip
     assert table.columns is not None
     pairs = list_of(Columns(table.columns.item, table.columns.values))

@@ -34,7 +34,7 @@ MOST = 100_000  # items of a Python iterator that are listed at once
 def endless() -> int:
     """The length of what has no end: an error."""
     raise UnsupportedCall("an endless iterator is turned into a list",
-                          fix="take as many as you need")  # fmt: skip
+                          fix="take only the items you need: `itertools.islice(...)`")  # fmt: skip
 
 
 class AdvancedInside(BaseException):

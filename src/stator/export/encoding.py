@@ -166,7 +166,7 @@ def _plain(value: Any) -> bool | int | float | complex | str | None:
 
 def _not_in_a_file(name: str) -> FormatError:
     return FormatError(
-        f"an input or a result of the program is a {name}, which a file cannot hold",
+        f"an input or a result of the program is {with_article(name)}, which a file cannot hold",
         fix="return tensors, numbers, strings, and lists, tuples or dicts of these",
     )
 

@@ -54,6 +54,6 @@ def _promoted(one: torch.dtype, other: torch.dtype) -> torch.dtype | None:
 
 def _refused() -> UnsupportedCall:
     return UnsupportedCall(
-        "an operator has a tensor and a numpy array of another dtype, or an array on its left",
-        fix="make it a tensor: `torch.from_numpy(a)`; or a number: `float(a)`",
+        "an operator combines a tensor with a numpy array of another dtype or on its left",
+        fix="make the array a tensor: `torch.from_numpy(a)`; or a number: `float(a)`",
     )

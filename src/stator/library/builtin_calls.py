@@ -332,7 +332,7 @@ class BuiltinCalls:
 
         def call(*args: Staged) -> Staged:
             if any(is_captured(arg) for arg in args):
-                raise UnsupportedCall(f"a {python.__name__} of captured values",
+                raise UnsupportedCall(f"a {python.__name__} of captured values is not supported",
                                       fix="use a list, or `torch.unique`")  # fmt: skip
             made = self._as_python(python, *map(plain_dict, args))
             self.recorder.provenance.add_created(made)

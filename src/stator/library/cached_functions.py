@@ -163,7 +163,7 @@ def _refuse_changing(session: Session, function: Cached, heard: Heard) -> None:
             raise UnsupportedCall(
                 f"the cached function `{function.__name__}` reads {what}, which changes: its cache "
                 "may hold the result for an earlier value",
-                fix="pass it as an argument, or call the function before",
+                fix="pass what it reads as an argument",
             )  # fmt: skip
 
 

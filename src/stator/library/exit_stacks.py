@@ -18,7 +18,7 @@ from stator.state.session import Session
 def note_stack(session: Session, stack: Any, method: str) -> None:
     """Library code calls `method` of a stack, which may add to what it calls at the end."""
     if method in ("close", "__exit__") and is_seen(stack):
-        raise UnsupportedCall(f"`{method}` of an ExitStack runs its callbacks",
+        raise UnsupportedCall(f"`{method}` is called on an ExitStack with callbacks",
                               fix="use it in a `with` statement")  # fmt: skip
     session.provenance.add_part(stack._exit_callbacks, stack)
     session.note(stack._exit_callbacks)
@@ -41,6 +41,6 @@ def is_users(callback: Any) -> bool:
 def refused_stack() -> UnsupportedCall:
     """The error for a stack whose callbacks a run might have to call early."""
     return UnsupportedCall(
-        "an ExitStack may be left by an error",
+        "an exception may leave the `with` block of an ExitStack",
         fix="write its managers as `with` statements, and its callbacks as `finally`",
     )

@@ -315,8 +315,8 @@ def _refuse_outer(session: Session, tensor: torch.Tensor, name: str) -> None:
     owner = next((one for one in recorder.scope.chain() if tensor in one.tensors), None)
     if owner is not None and owner is not recorder.scope and recorder.depth:
         raise UnsupportedCall(
-            f"`{name}` in a branch or a loop, of a tensor that was made before it",
-            fix="use `detach()` and a variable of its own",
+            f"`{name}` is called in a branch or a loop, on a tensor that was made before it",
+            fix="call it before, or use `detach()` and a new variable",
         )
 
 

@@ -92,7 +92,7 @@ class Machines:
                     f"the generator `{machine.function.__name__}` may be left at a `yield` inside "
                     "a `try` or `with`, whose code runs when Python frees the generator",
                     at=place,
-                    fix="make it in the `for` statement that goes over it, or call its `close()`",
+                    fix="create it in the `for` statement that uses it, or call its `close()`",
                 )  # fmt: skip
 
     def step(self, machine: Machine, how: int, sent: Staged) -> Staged:

@@ -46,8 +46,8 @@ def without_names(function: object, result: Result) -> Result:
     """`result` of a function of torch; an error if it is text that names a captured value."""
     if isinstance(result, str) and any(name in result for name in NAMES):
         raise UnsupportedCall(
-            f"`{getattr(function, '__name__', 'a function of torch')}` makes text of captured "
-            "values, which Stator cannot follow",
+            f"`{getattr(function, '__name__', 'a function of torch')}` builds a string from "
+            "captured values, which Stator cannot record",
             at=current_place(), fix="use `repr(x)`, `str(x)` or an f-string",
         )  # fmt: skip
     return result

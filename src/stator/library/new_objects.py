@@ -122,7 +122,7 @@ def _refuse_finalizer(cls: type) -> None:
         raise UnsupportedCall(
             f"{with_article(cls.__name__)} is created, and a program cannot call its "
             "`__del__`",
-            fix="make it outside, or end its work by a method or a `with`",
+            fix="create it outside, or clean up in a method or a `with` statement",
         )  # fmt: skip
 
 

@@ -88,8 +88,10 @@ def _sorted_by_the_run(session: Session, items: object, key: object, reverse: ob
     """`sorted` of a number of items that only a run knows."""
     run = session.interpreter.run
     if isinstance(items, StagedSet) and key is not None:
-        raise UnsupportedCall("a data-dependent set is sorted by a key",
-                              fix="sort it without one: equal keys have no order")  # fmt: skip
+        raise UnsupportedCall(
+            "a data-dependent set is sorted by a key",
+            fix="sort it without `key=`: the order of items with equal keys is unknown",
+        )
     values = (
         runtime_tables.entries(session, items)
         if isinstance(items, StagedSet)

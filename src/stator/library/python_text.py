@@ -32,7 +32,7 @@ def no_text(value: object) -> UnsupportedCall:
     return UnsupportedCall(
         f"the string form of {with_article(python_name(value))} with captured values in it is not "
         "supported",
-        fix="print its items one by one",
+        fix="format its items one by one",
     )  # fmt: skip
 
 

@@ -132,8 +132,10 @@ def spread_rest(
         return iter, (joined(session, whole, kwargs),), {}  # of an iterator it is the same
     named = _named_parameters(function)
     if named is None:
-        raise UnsupportedCall("`*` unpacks a list of data-dependent length",
-                              fix="pass the list itself")  # fmt: skip
+        raise UnsupportedCall(
+            "`*` unpacks a list of data-dependent length",
+            fix="pass the list itself, if the function takes one, or use a loop",
+        )
     count, takes_rest = named
     taken = _taken(session, items, count - len(first), takes_rest)
     return function, (*first, *taken), kwargs

@@ -261,7 +261,7 @@ def _tensor_of_list(session: Session, items: StagedList, **kwargs: Staged) -> St
     inferred = _dtype_of(found)
     if inferred is None:
         raise UnsupportedCall("`torch.tensor` of a list of items that are not numbers",
-                              fix="use `torch.stack` of tensors")  # fmt: skip
+                              fix="use a list of numbers, or `torch.stack` of tensors")  # fmt: skip
     dtype, default = kwargs.get("dtype"), torch.get_default_dtype()
     sizes = [session.recorder.fresh_size() for _ in range(rank)]
 
@@ -387,7 +387,8 @@ _GRADIENT = (
 )
 _TRANSFORM = ("a transform of `torch.func` inside a program is not supported", "call it outside")
 _RANDOM_STATE = (
-    "the state of the random generator is read or set inside a program", "do it around the call",
+    "the state of the random generator is read or set inside a program",
+    "do it outside, before or after the call",
 )  # fmt: skip
 REFUSED_CALLS: dict[Any, tuple[str, str]] = {
     **dict.fromkeys(

@@ -360,7 +360,7 @@ def _slice_text(session: Session, value: CapturedRange | slice) -> CapturedText:
         if not isinstance(value.step, int):
             raise UnsupportedCall(
                 "the string form of a range with a data-dependent step is not supported",
-                fix="print its bounds one by one",
+                fix="format its bounds one by one",
             )
         items = items[: 2 if value.step == 1 else 3]
     parts: list[Arg] = ["range(" if isinstance(value, CapturedRange) else "slice("]

@@ -51,8 +51,8 @@ def sets_filters_in_runs(session: Session, function: object) -> bool:
         return True
     if session.filter_scopes.get(id(warnings.filters)) is not session.recorder.scope:
         raise UnsupportedCall(
-            "filters of warnings are set in another branch or loop than the `with "
-            "warnings.catch_warnings()` around it",
+            "warning filters are set in a different branch or loop from the `with "
+            "warnings.catch_warnings()` around them",
             fix="set them at the start of the `with`",
         )  # fmt: skip
     return False
@@ -68,9 +68,9 @@ def under_filters(session: Session, warn: Callable[..., Any]) -> Callable[..., A
     is_shown = warnings._showwarnmsg_impl is session.shows_warnings  # type: ignore[attr-defined]
     if new is None or not is_shown or any(one[0] not in CERTAIN for one in now[:new]):
         raise UnsupportedCall(
-            "a warning inside `warnings.catch_warnings`, which records it, or which has filters "
-            'other than "ignore", "error" and "always" in front of the others',
-            fix="use one of these filters, or `stator.not_to_static`",
+            "a warning is issued inside a `warnings.catch_warnings` that records warnings, or that "
+            'adds filters other than "ignore", "error" and "always"',
+            fix="use these filters only, without `record=True`, or use `stator.not_to_static`",
         )  # fmt: skip
     return functools.partial(_warn_under, now[:new], warn)
 

@@ -443,6 +443,6 @@ class _Blocks:
 
     def refused(self, node: ast.AST, what: str) -> UnsupportedSyntax:
         return UnsupportedSyntax(
-            f"{what} of a generator whose items are taken one by one",
+            f"{what} cannot be converted in a generator whose items are taken one by one",
             at=self.job.source.location(node), fix="loop over the generator, or make a list of it",
         )  # fmt: skip

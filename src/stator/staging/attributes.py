@@ -218,8 +218,8 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
     if isinstance(obj, Exception):
         return _of_an_exception(session, obj, name)
     if isinstance(obj, CapturedRange) and not hasattr(obj, name):
-        raise UnsupportedCall(f"`.{name}` of a data-dependent value",
-                              fix="use an f-string, or a list of the items")  # fmt: skip
+        raise UnsupportedCall(f"`.{name}` of a range with data-dependent bounds is not supported",
+                              fix="make a list of it first: `list(...)`")  # fmt: skip
     if isinstance(obj, torch.Tensor):
         if name == "grad" and _has_no_gradient(session, obj):
             return None
@@ -238,8 +238,8 @@ def _of_an_exception(session: Session, error: Exception, name: str) -> Staged:
     if session.provenance.is_external(error):
         return ABSENT
     if name == "__traceback__":
-        raise UnsupportedCall("`.__traceback__` of an exception, which is another one in each run",
-                              fix="use its text, or its class")  # fmt: skip
+        raise UnsupportedCall("`.__traceback__` of an exception is different in every run",
+                              fix="use its text (`str(error)`) or its class")  # fmt: skip
     if name == NOTES and NOTES in vars(error):
         return session.interpreter.call(list, tuple(error.__notes__))
     if name not in ("__cause__", "__context__"):
@@ -268,7 +268,8 @@ def _refuse_attribute(session: Session, tensor: torch.Tensor, name: str) -> None
     may_require_grad = tensor.requires_grad or session.recorder.grad_varies
     if name in REFUSED_ATTRIBUTES or (name == "is_leaf" and may_require_grad):
         why = REFUSED_ATTRIBUTES.get(name, GRAPH)
-        raise UnsupportedCall(f"`.{name}` cannot be captured: {why}", fix="use `.detach()`")
+        raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
+                              fix="read it where you call the function")  # fmt: skip
 
 
 def _or_class_attribute(session: Session, obj: object, name: str, value: Union) -> Staged:
@@ -353,8 +354,10 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
     if name == "data" and _is_its_own(session.recorder, obj, value):
         return
     if name == "__class__":
-        raise UnsupportedCall("the class of an object is changed",
-                              fix="keep an object of either class, and choose one")  # fmt: skip
+        raise UnsupportedCall(
+            "the class of an object is changed",
+            fix="create an object of each class, and choose between them",
+        )
     if name == "__dict__":
         raise UnsupportedCall("the `__dict__` of an object is replaced",
                               fix="set its attributes one by one")  # fmt: skip

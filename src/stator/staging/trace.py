@@ -284,7 +284,7 @@ def _called(
         ops = session.recorder.scope.block.ops
         places = (op.place for op in reversed(ops) if op.place is not None)
         raise UnsupportedCall(
-            f"the call leaves gradients {'off' if grad else 'on'} when it ends",
+            f"the call turns gradients {'off' if grad else 'on'} and does not restore them",
             at=next(places, None), fix="use `with torch.set_grad_enabled(...)`",
         )  # fmt: skip
     return value

@@ -101,7 +101,7 @@ def note_object(session: Session, obj: object) -> None:
     if isinstance(obj, torch.Tensor):
         raise UnsupportedCall(
             "an attribute of a tensor is set",
-            fix="keep the value in a variable; write to the tensor: `t.data.copy_(value)`",
+            fix="keep the value in a variable; to change the tensor, use `t.data.copy_(value)`",
         )
     if _keeps_attributes(obj):
         session.note(obj)

@@ -69,7 +69,7 @@ def read_modes(session: Session, left: object, right: object) -> None:
 def weak_reference(what: str) -> UnsupportedCall:
     """The refusal of a look at objects that the program would keep alive."""
     return UnsupportedCall(f"a {what} from outside is used: a program would keep its object alive",
-                           fix="follow it outside, and pass the object")  # fmt: skip
+                           fix="get the object outside, and pass it as an argument")  # fmt: skip
 
 
 class EffectLog(Protocol):

@@ -178,7 +178,7 @@ class StandIns:
         if isinstance(value, CapturedArray):
             if not self.are_certain:
                 raise CaptureError(
-                    "what a numpy function returned for a tensor is returned or kept outside",
+                    "the result of a numpy function on a tensor is returned or kept outside",
                     fix="return a tensor: `torch.as_tensor(...)`",
                 )
             arrays = self.arrays.values()

@@ -104,9 +104,9 @@ def refuse_copies(*containers: StagedContainer) -> None:
 def not_by_reference(name: str) -> UnsupportedCall:
     """The error for containers that come together, where not all can be known by reference."""
     return UnsupportedCall(
-        f"a {name} that a list of the program holds and changes is joined with one that "
-        "cannot be shared with it",
-        fix="make both with the same code",
+        f"a list of the program holds and changes {with_article(name)} that is made in several "
+        "places, and not in the same way",
+        fix="make it in one place, or with the same code",
     )  # fmt: skip
 
 

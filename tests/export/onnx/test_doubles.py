@@ -75,5 +75,5 @@ def test_constants_of_layers_keep_their_digits(function, tmp_path):
 def test_a_result_that_float32_would_explain_is_a_difference_for_doubles(tmp_path, monkeypatch):
     right = OnnxMethod.run
     monkeypatch.setattr(OnnxMethod, "run", lambda *args: [x * (1 + 1e-8) for x in right(*args)])
-    with pytest.raises(ExportError, match="does not do what the program does"):
+    with pytest.raises(ExportError, match="behaves differently from the program"):
         exported(torch.sin, tmp_path, X)
