@@ -22,7 +22,7 @@ ModuleType = TypeVar("ModuleType", bound=torch.nn.Module)
 
 
 class ToStatic(Protocol):
-    """What `to_static` without a function is: a decorator."""
+    """The decorator that `to_static` returns if it is called without a function."""
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
@@ -82,12 +82,20 @@ def to_static(
 ) -> Any:
     """Make a function, a method or an nn.Module static. A module's `forward` is replaced in place.
 
-    `input_spec` has an InputSpec or a constant for each argument: a list, or a dict by the names of
-    parameters. Without it, the sizes of the first call are fixed, and a size that changes later
-    becomes dynamic. Code that cannot be captured raises an error; with `full_graph=False` the call
-    runs eagerly instead, after one warning. `build_strategy` selects optimizations. `backend`
-    selects what runs the programs; it defaults to the variable `STATOR_BACKEND`, then to "native"
-    if that is built, then to "interpreter".
+    `input_spec` describes the arguments: an InputSpec or a constant for each, in a list or in a
+    dict by parameter name. Without it, the sizes of the first call are fixed, and a size that
+    changes later becomes dynamic. Code that cannot be captured raises an error; with
+    `full_graph=False` the call runs eagerly instead, after one warning. `build_strategy` is a
+    `stator.static.BuildStrategy` that selects optimizations. `backend` selects what runs the
+    programs; it defaults to the environment variable `STATOR_BACKEND`, then to "native" if that is
+    built, then to "interpreter". Without `function`, the result is a decorator.
+
+    >>> import torch
+    >>> @to_static
+    ... def clip(x):
+    ...     return x * 0 if x.sum() > 10 else x
+    >>> clip(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
     """
     if function is None:
         return functools.partial(

@@ -7,7 +7,7 @@ from typing import Any, final
 
 @final
 class Example:
-    """The arguments of one call, by position and by name.
+    """The arguments of one call, positional and by keyword, for `stator.verify`.
 
     >>> Example(1, mask=None)
     Example(1, mask=None)

@@ -17,8 +17,10 @@ from stator.frames import user_facing
 def explain(function: Any, *args: Any, **kwargs: Any) -> Report:
     """Report how each source line of `function` was converted.
 
-    With arguments, the function is captured for them but not run; without, the report covers its
-    existing captures. Print the report, or use its `to_html()` or `to_dict()`.
+    `function` is a function, a method or an nn.Module, static or not. With `args` and `kwargs`, the
+    arguments of a call, it is captured for them but not run; without, the report covers its
+    existing captures. Print the report, or use its `to_html()` or `to_dict()`:
+    `print(stator.explain(model, torch.ones(3)))`.
     """
     return _static(function).explain(*args, **kwargs)
 

@@ -40,9 +40,9 @@ def to_exported_program(
 ) -> torch.export.ExportedProgram:
     """Convert a function or module to a `torch.export.ExportedProgram`, with its control flow.
 
-    `input_spec` is the same as for `stator.save`. Branches become `torch.cond` and loops become
-    `while_loop`; ExportError names the line of code that these cannot express. The program is for
-    the current mode (`train` or `eval`) of the module and computes no gradients.
+    `model` and `input_spec` are the same as for `stator.save`. Branches become `torch.cond` and
+    loops become `while_loop`; an ExportError points to the line of code that these cannot express.
+    The program is for the current mode (`train` or `eval`) of the module and computes no gradients.
     """
     requests = requests_of(model, input_spec, None, None)
     owner = owner_of(model)

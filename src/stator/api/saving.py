@@ -55,6 +55,8 @@ def save(
 ) -> Any:
     """Save a module or a function as `path`.stator and `path`.safetensors.
 
+    For example: `stator.save(model, "classifier", input_spec=[InputSpec([None, 784])])`.
+
     `input_spec` has one entry for each argument, in a list or in a dict by the names of parameters:
     an InputSpec, a tensor to derive a spec from, or a constant. It defaults to the spec passed to
     `to_static`, or to the call that was captured if there is only one. `methods` maps method names
@@ -256,9 +258,9 @@ def load(
 
     The weights are checked against their digests. `verify_weights=False` skips this check: a large
     model loads at once, but damage to its weights goes unnoticed. `backend` selects what runs the
-    programs; it defaults to the variable `STATOR_BACKEND`, then to "native" if that is built, then
-    to "interpreter". `backend="onnxruntime"` runs the ONNX files that `save(..., onnx=True)` wrote;
-    the result has the same signature, but is not an nn.Module.
+    programs; it defaults to the environment variable `STATOR_BACKEND`, then to "native" if that is
+    built, then to "interpreter". `backend="onnxruntime"` runs the ONNX files that
+    `save(..., onnx=True)` wrote; the result has the same signature, but is not an nn.Module.
 
     `trust_compiled=True` runs the libraries in `path`.compiled that `save(..., compiled=...)` or
     `stator compile` wrote. They are machine code and can do whatever this process can do: trust

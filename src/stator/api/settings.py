@@ -16,10 +16,11 @@ ALSO = {"loops": "control", "branches": "control"}  # what one pass does togethe
 
 @user_facing
 def set_verbosity(level: int = 0, also_to_stdout: bool = False) -> None:
-    """Set how much is logged to the logger `stator`; the variable `STATOR_VERBOSITY` does the same.
+    """Set how much is logged to the logger `stator`.
 
-    0: nothing. 1: each capture and its reason. 2: also how each construct and call was converted.
-    3: also the frames of Stator and torch in tracebacks.
+    `level` 0: nothing. 1: each capture and its reason. 2: also how each construct and call was
+    converted. 3: also the frames of Stator and torch in tracebacks. `also_to_stdout=True` prints
+    the log, too. The environment variable `STATOR_VERBOSITY` sets the level.
     """
     if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= logs.HIGHEST:
         raise UnknownOption(f"{level!r} is not a verbosity level", fix=f"give 0 to {logs.HIGHEST}")
@@ -32,8 +33,8 @@ def set_code_level(level: str | Iterable[str] | None = "all", also_to_stdout: bo
     """Log the code of each converted function after the given passes of the rewrite.
 
     `level` is the name of a pass (`"calls"`, `"loops"`), several names, `"all"`, or None for no
-    output. The variable `STATOR_CODE_LEVEL` does the same, with commas between the names. The code
-    goes to the logger `stator`.
+    output. The code goes to the logger `stator`; `also_to_stdout=True` prints it, too. The
+    environment variable `STATOR_CODE_LEVEL` sets the level, with commas between the names.
     """
     logs.set_code(_passes(level))
     logs.to_stdout(also_to_stdout)

@@ -193,7 +193,7 @@ class StaticFunction(Generic[Parameters, Result]):
     # ---- calls
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        """What the function gives, computed by a program that holds for these arguments."""
+        """The result of the function, computed by a program that is valid for these arguments."""
         if torch.compiler.is_compiling() or not Switch.on:
             return self._source.current()(*args, **kwargs)
         try:
@@ -396,7 +396,7 @@ class StaticFunction(Generic[Parameters, Result]):
         return self._cache.all()
 
     def concrete_program(self, *args: Any, **kwargs: Any) -> ConcreteProgram:
-        """The program for a call, captured if there is none; it is not run."""
+        """The program for a call with these arguments, captured if necessary; it is not run."""
         signature = signature_of(args, kwargs)
         return self._cache.find(signature) or self._capture(args, kwargs, signature)
 
@@ -414,7 +414,7 @@ class StaticFunction(Generic[Parameters, Result]):
 
     @user_facing
     def explain(self, *args: Any, **kwargs: Any) -> Report:
-        """Report how each source line was converted: in all captures, or in the one for a call.
+        """Report how each source line was converted, as `stator.explain` does.
 
         With arguments, the function is captured for them if necessary; the program is not run.
         """

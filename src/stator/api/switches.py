@@ -13,7 +13,7 @@ from stator.library.markers import ignore_modules, leave_alone, mark_host_call
 
 
 def enable_to_static(enabled: bool) -> None:
-    """Turn conversion on or off globally: if off, static functions run as they were written."""
+    """Turn conversion on or off globally; if `enabled` is false, static functions run eagerly."""
     Switch.on = bool(enabled)
 
 
@@ -24,6 +24,9 @@ def is_enabled() -> bool:
 
 def not_to_static(function: Any = None) -> Any:
     """Do not convert `function`: its tensor ops are recorded, its Python runs during the capture.
+
+    Use it for code that Stator cannot convert and that takes the same path in every call. It also
+    works as a decorator with empty parentheses.
 
     >>> @not_to_static
     ... def helper(x):
@@ -37,9 +40,9 @@ def not_to_static(function: Any = None) -> Any:
 def host_call(function: Any = None, *, result: type | None = None) -> Any:
     """Make every run of a program call `function` in Python, with the values of that run.
 
-    The capture itself does not call it. `result` is the type of its result: `bool`, `int`, `float`
-    or `str`; without it the program receives None. A saved model cannot call Python: `save` omits
-    host calls without a result and refuses those with one.
+    The capture itself does not call it. `result` is the type that `function` returns: `bool`,
+    `int`, `float` or `str`; without it the program receives None. A saved model cannot call Python:
+    `save` omits host calls without a result and refuses those whose result is used.
 
     >>> @host_call
     ... def report(step, loss):
@@ -58,5 +61,8 @@ def host_call(function: Any = None, *, result: type | None = None) -> Any:
 
 
 def ignore_module(modules: Iterable[types.ModuleType]) -> None:
-    """Do not convert the functions of these Python modules."""
+    """Do not convert the functions of these Python modules and their submodules.
+
+    For example: `stator.ignore_module([tracker])`, after `import tracker`.
+    """
     ignore_modules([module.__name__ for module in modules])

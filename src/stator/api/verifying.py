@@ -32,12 +32,15 @@ def verify(
 ) -> Verification:
     """Compare each of `backends` with eager code, on `inputs` and on generated inputs.
 
+    For example: `print(stator.verify(model, (torch.ones(3),)))`.
+
     `function` is a function, a method or a module, static or not; it is left unchanged. `inputs` is
-    a tuple of arguments, a dict of named ones, an `Example`, or a list of these. More inputs are
-    generated until every branch has taken both sides and every loop has run 0, 1 and many
+    a tuple of arguments, a dict of named ones, an `Example`, or a list of these. `backends` names
+    what to compare: "program", "saved" (the model after saving and loading), or both. More inputs
+    are generated until every branch has taken both sides and every loop has run 0, 1 and many
     iterations, or until `budget` inputs have been run. Values must be equal to the bit, unless
-    `rtol` and `atol` allow more. `extremes=False` generates no infinities and NaNs. The same `seed`
-    gives the same report.
+    `rtol` and `atol` allow more. `gradients=False` does not compare gradients. `extremes=False`
+    generates no infinities and NaNs. The same `seed` gives the same report.
     """
     try:
         verifying = importlib.import_module("stator_verify.verifying")

@@ -26,7 +26,7 @@ class RegionStatus:
 
 
 def compiled(*, wait: bool = False, timeout: float | None = None) -> tuple[RegionStatus, ...]:
-    """The regions that run compiled or as CUDA graphs, in all programs, with their progress.
+    """The compiled regions and CUDA graphs of all programs, with their progress.
 
     With `backend="inductor"`, regions are compiled in the background, after the first call that
     reaches them. `wait=True` waits for the regions requested so far, for at most `timeout`

@@ -69,7 +69,7 @@ class _Sides:
 
 @user_facing
 def case(pred_fn_pairs: Sequence[tuple[Any, Code]], default: Code | None = None) -> Any:
-    """Run the function of the first true `pred`; otherwise `default`, or the last function."""
+    """Run the function of the first true `pred`; if none is, `default` or the last function."""
     pairs = list(pred_fn_pairs)
     if not pairs:
         raise InputError("`case` has no pairs", fix="give [(pred, function), ...]")
@@ -91,7 +91,7 @@ def switch_case(
     branch_fns: Mapping[int, Code] | Sequence[Code] | Sequence[tuple[int, Code]],
     default: Code | None = None,
 ) -> Any:
-    """Run the function with number `branch_index`; otherwise `default`, or the last number."""
+    """Run function number `branch_index`; if there is none, `default` or the last function."""
     functions = _numbered(branch_fns)
     if default is None:
         default = functions.pop(max(functions))

@@ -29,7 +29,7 @@ Plans = dict[tuple[object, ...], Plan]
 
 
 class CompiledProgram:
-    """A program with its build strategy and its execution strategy."""
+    """A program with the strategies to prepare it and to run it."""
 
     def __init__(
         self,
@@ -61,7 +61,20 @@ def check_strategy(name: str, given: Any, kind: type) -> None:
 
 
 class Executor:
-    """Runs programs on one device, with one backend."""
+    """Runs programs on one device, with one backend.
+
+    `backend` defaults as for `to_static`.
+
+    >>> import numpy
+    >>> from stator import static
+    >>> program = static.Program()
+    >>> with static.program_guard(program):
+    ...     x = static.data("x", [None])
+    ...     doubled = x * 2
+    >>> [result] = Executor("cpu").run(program, {"x": numpy.ones(2, "float32")}, [doubled])
+    >>> result.tolist()
+    [2.0, 2.0]
+    """
 
     def __init__(self, device: str | torch.device = "cpu", backend: str | None = None) -> None:
         check_backend(backend)
@@ -83,11 +96,13 @@ class Executor:
         return_numpy: bool = True,
         use_prune: bool = False,
     ) -> list[Any]:
-        """What the values of `fetch_list` are when the inputs are those of `feed`.
+        """Run `program` on the inputs in `feed`; returns the values of `fetch_list`.
 
-        Feeds and fetches are names, Values, or the tensors that were these when the program was
-        written. The whole program runs, its effects included; with `use_prune`, only what the
-        fetches need. Without a `fetch_list`, a loaded program gives what it was saved to give.
+        The keys of `feed` and the items of `fetch_list` are names, Values, or the tensors that the
+        code of the program used for them. Results are numpy arrays; with `return_numpy=False`,
+        tensors. The whole program runs, including its side effects; with `use_prune=True`, only
+        what the fetches need. Without a `fetch_list`, a loaded program returns the outputs that it
+        was saved with.
         """
         if current_program() is not None:
             raise InputError("a program is run inside `program_guard`",

@@ -103,7 +103,8 @@ def save_inference_model(
 ) -> None:
     """Save the part of `program` that computes `fetches` from `feeds`, with its tensors.
 
-    Feeds and fetches are names, Values or tensors of the program.
+    `feeds` and `fetches` are names, Values or tensors of the program. `program` defaults to that of
+    the current `program_guard`.
     """
     program = _given_program(executor, program)
     inputs = [_input(program, feed) for feed in _listed(feeds)]

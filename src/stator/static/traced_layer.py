@@ -29,6 +29,10 @@ class TracedLayer:
     """The program of one call of a module: call it with inputs like those it was traced with.
 
     Created by `TracedLayer.trace`. It shares parameters and buffers with the module.
+
+    >>> outputs, traced = TracedLayer.trace(torch.nn.ReLU(), torch.tensor([-1.0, 2.0]))
+    >>> traced(torch.tensor([3.0, -4.0]))
+    [tensor([3., 0.])]
     """
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -44,8 +48,8 @@ class TracedLayer:
     ) -> tuple[Any, TracedLayer]:
         """Run `layer` once on real `inputs`; return its outputs and a TracedLayer of the run.
 
-        `inputs` is a tensor, or a list or tuple of the arguments. `backend` is what runs the
-        program; without it, `STATOR_BACKEND`, or else "native" if it is built.
+        `inputs` is a tensor, or a list or tuple of the arguments. `backend` selects what runs the
+        program; it defaults as for `to_static`.
         """
         check_backend(backend)
         _check_layer(layer)
@@ -72,7 +76,7 @@ class TracedLayer:
         build_strategy: BuildStrategy | None = None,
         exec_strategy: ExecutionStrategy | None = None,
     ) -> None:
-        """Use these strategies from now on; without them, the program runs as it was recorded."""
+        """Use these strategies from now on; without `build_strategy`, run it as recorded."""
         check_strategy("build_strategy", build_strategy, BuildStrategy)
         check_strategy("exec_strategy", exec_strategy, ExecutionStrategy)
         self._execution = exec_strategy or ExecutionStrategy()
@@ -83,7 +87,7 @@ class TracedLayer:
 
     @user_facing
     def __call__(self, inputs: Any) -> list[Any]:
-        """Run the program: a list of the output tensors, in the order the layer gave them."""
+        """Run the program; returns a list of the output tensors, in the order of the layer."""
         self._check_modes()
         program, args = self._program, _arguments(inputs)
         types = [value.type for value in program.inputs]
@@ -129,9 +133,9 @@ class TracedLayer:
         feed: Sequence[int] | None = None,
         fetch: Sequence[int] | None = None,
     ) -> None:
-        """Write `dirname`.stator and `dirname`.safetensors: some inputs, some outputs.
+        """Save as `dirname`.stator and `dirname`.safetensors, with all or some inputs and outputs.
 
-        `feed` and `fetch` are positions among the input and output tensors; None takes all.
+        `feed` and `fetch` are positions among the input and output tensors; None keeps all.
         """
         program = self._recorded
         inputs = _chosen("feed", feed, len(program.inputs), "inputs")

@@ -34,9 +34,9 @@ def step(
     """A stepper for `function`: a function, a method, an nn.Module or a loaded model.
 
     Inside `with step(function) as stepper:`, a call of the stepper, or of a static function, runs
-    the program op by op. At each stop `on_stop` is given a `Frame`; without it a prompt like pdb's
-    comes up where there is a terminal, and nothing stops elsewhere. The first stop is the first
-    line, unless there are breakpoints. `remember` are the names whose history is kept: None, all.
+    the program op by op. Each stop calls `on_stop` with a `Frame`; without `on_stop` it opens a
+    prompt like pdb's, if there is a terminal. The first stop is the first line, unless there are
+    breakpoints. `remember` lists the names whose history is kept; None keeps all.
     """
     stepper = Stepper(function, on_stop, remember)
     if on_stop is None and sys.stdin is not None and sys.stdin.isatty():

@@ -29,7 +29,7 @@ def view(source: Any = EMPTY, path: str | os.PathLike[str] | None = None) -> Pat
 
     `source` is a static function that has been called, a static module, a program, a loaded model,
     or the path of a saved one. Without it the page is empty, and opens saved models that are
-    dropped on it. Without `path` the file is NAME.view.html in the working folder.
+    dropped on it. Without `path` the file is NAME.view.html in the working directory.
     """
     return PagePath(write_page(subject_of(source), path))
 
