@@ -314,7 +314,7 @@ def test_a_container_with_another_name_is_refused(tmp_path):
     assert refusal(Both(seen=OUTSIDE), tmp_path) == (
         "`seen`, which a call changes, is also reached by another name"
     )
-    with pytest.raises(stator.StatorError, match="cannot be shared"):
+    with pytest.raises(stator.StatorError, match="made in several places"):
         stator.save(Twice(one=None, two=None), tmp_path / "model", ANY_ROWS)
 
 
