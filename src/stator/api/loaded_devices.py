@@ -48,9 +48,9 @@ def check_devices(
     `in_words` gives what an error calls an input.
     """
     for captured, found, name, may_differ in arguments:
-        wanted = torch.device(device) if device and captured in own else captured
         if may_differ:
             continue
+        wanted = torch.device(device) if device and captured in own else captured
         if wanted.type != found.type or (wanted != found and wanted.index is not None):
             raise SpecMismatch(
                 f"{in_words(name)} is on {found}, and the model takes it on {wanted}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -265,11 +265,7 @@ def _run(
     """What the program of that name gives for the leaves of a call."""
     program = layer._stator_programs[name]
     stored = stored_tensors(layer, name)
-    slots = layer._stator_slots[name]
-    arguments = [*placed_arguments(program, leaves)]
-    placed = [Placed(slot.device, stored[slot.name].device, slot.name) for slot in slots]
-    device = device_of_run(placed, arguments)
-    check_devices(arguments, {one[0] for one in placed or arguments}, device, in_words)
+    device = _device(layer._stator_slots[name], stored, program, leaves, in_words)
     run = _runner(layer, name, device).bind(stored)
     if layer._stator_prepare is not None:
         run = stoppable(run)
@@ -280,6 +276,25 @@ def _run(
         refuse_shared_inputs(program, leaves, state)
     outputs = values_of(keep_state(layer._stator_state, program, run((*leaves, *state))))
     return unflatten(program.output_structure, outputs)
+
+
+def _device(
+    slots: Sequence[TensorSlot],
+    stored: Mapping[str, torch.Tensor],
+    program: Program,
+    leaves: tuple[Any, ...],
+    in_words: Callable[[str], str],
+) -> str:
+    """The device to run on, if it is not the one of the capture; SpecMismatch if they are mixed."""
+    arguments = [*placed_arguments(program, leaves)]
+    if all(slot.device == stored[slot.name].device for slot in slots) and all(
+        one.captured == one.found for one in arguments
+    ):
+        return ""  # nearly always, so nothing is put together before
+    placed = [Placed(slot.device, stored[slot.name].device, slot.name) for slot in slots]
+    device = device_of_run(placed, arguments)
+    check_devices(arguments, {one.captured for one in placed or arguments}, device, in_words)
+    return device
 
 
 def stored_tensors(layer: TranslatedLayer, name: str) -> dict[str, torch.Tensor]:
